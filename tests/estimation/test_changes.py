@@ -12,13 +12,15 @@ from scipy.stats import multivariate_normal
 
 import heliotrope as ht
 from heliotrope.estimation import (
+    Change,
     Regime,
     Results,
     World,
     contradicted,
     faults,
-    length_of_new_world,
-    length_of_return,
+    follows,
+    is_placeholder,
+    latest_change,
 )
 from heliotrope.estimation.changes import _filtered, _Values
 from heliotrope.validation import Array
@@ -50,6 +52,18 @@ def usual(count: int, seed: int = 0, world: World = WORLD) -> Array:
     return np.random.default_rng(seed).multivariate_normal(np.zeros(count), K)
 
 
+def jump(results: Regime) -> int:
+    """The number of latest results of a new regime, or 0."""
+    change = latest_change(results, [])
+    return 0 if change is None or change.check is not None else change.results
+
+
+def back(before: Regime, since: Regime) -> int:
+    """The number of latest results of a regime that is back, or 0."""
+    change = latest_change(since, [before])
+    return 0 if change is None or change.back is None else change.results
+
+
 def test_densities_without_faults_are_those_of_the_normal_distribution() -> None:
     y = usual(30)
     one = regime(y)
@@ -77,7 +91,7 @@ def test_a_fault_has_its_own_density_and_says_nothing_of_others() -> None:
 def test_one_far_value_is_a_fault_and_no_jump(size: float) -> None:
     one = regime(np.append(usual(30), size))
     assert faults(one)[-1]
-    assert length_of_new_world(one) == 0
+    assert jump(one) == 0
 
 
 @pytest.mark.parametrize("length", [2, 3, 8, 20])
@@ -85,14 +99,14 @@ def test_one_far_value_is_a_fault_and_no_jump(size: float) -> None:
 def test_a_jump_of_the_level_is_found_with_its_length(length: int, level: float) -> None:
     y = usual(40 + length)
     y[40:] += level
-    assert length_of_new_world(regime(y)) == length
+    assert jump(regime(y)) == length
 
 
 def test_earlier_faults_do_not_hide_a_jump() -> None:
     y = usual(44)
     y[40:] -= 10.0
     y[[5, 20, 33]] = [50.0, -500.0, 5e3]
-    assert length_of_new_world(regime(y)) == 4
+    assert jump(regime(y)) == 4
 
 
 def test_a_place_that_changes_is_no_new_world() -> None:
@@ -101,11 +115,11 @@ def test_a_place_that_changes_is_no_new_world() -> None:
     y -= y[x == 0.5].mean() - 1.5
     one = regime(np.append(y, [-0.5] * 6), np.append(x, [0.5] * 6))
     assert faults(one)[-6:].all()
-    assert length_of_new_world(one) == 0
+    assert jump(one) == 0
 
 
 def test_few_results_are_no_world() -> None:
-    assert length_of_new_world(regime(np.array([0.0] * 7 + [9.0] * 2))) == 0
+    assert jump(regime(np.array([0.0] * 7 + [9.0] * 2))) == 0
 
 
 @pytest.mark.parametrize("length", [2, 5, 20])
@@ -116,15 +130,46 @@ def test_an_outage_ends_when_the_earlier_world_is_back(length: int) -> None:
     for after in (1, 2, 3):
         told = np.append(np.full(length, -10.0), y[40 + length : 40 + length + after])
         since = regime(told, places[: len(told)], start=40.0)
-        found = length_of_return(before, since)
+        found = back(before, since)
         assert found in ((0, 1) if after == 1 else (after,))
+
+
+def test_the_regime_that_is_back_is_the_one_that_explains_the_results() -> None:
+    low, high = usual(40), 8.0 + usual(40, seed=1)
+    now = regime(np.append(-8.0 + usual(20, seed=2), high[20:23]), world=replace(WORLD, mean=-8.0))
+    before = regime(high, world=replace(WORLD, mean=8.0))
+    assert latest_change(now, [regime(low), before]) == Change(3, back=1)
+
+
+def test_far_values_at_new_places_are_only_supposed_to_be_a_new_regime() -> None:
+    x = np.append(np.resize(PLACES, 40), [0.0, 0.02, 0.01])
+    y = np.append(usual(40), [9.0, 9.1, 9.05])
+    assert latest_change(regime(y, x), []) == Change(3, check=-4)
+    again = regime(np.append(y, y[39]), np.append(x, x[39]))
+    assert latest_change(again, []) is None
+    elsewhere = regime(np.append(y, y[39] + 9.0), np.append(x, x[39]))
+    assert latest_change(elsewhere, []) == Change(4)
+
+
+def test_results_that_an_earlier_regime_explains_follow_from_it() -> None:
+    y = usual(50)
+    places = np.resize(PLACES, 50)[40:]
+    assert follows(regime(y[:40]), regime(y[40:], places, start=90.0))
+    assert not follows(regime(y[:40]), regime(y[40:] + 8.0, places, start=90.0))
+
+
+@pytest.mark.parametrize("value", [-10.0, 0.0, 1e6])
+def test_equal_values_at_different_places_are_a_placeholder(value: float) -> None:
+    assert is_placeholder(regime(np.full(8, value)))
+    assert not is_placeholder(regime(value + usual(8)))
+    assert not is_placeholder(regime(np.full(8, value), np.full(8, 0.5)))
 
 
 def test_a_new_world_is_not_left_again() -> None:
     before = regime(usual(40))
     for count in range(2, 30):
         y = 8.0 + usual(count, seed=1)
-        assert length_of_return(before, regime(y, start=40.0)) == 0
+        assert back(before, regime(y, start=40.0)) == 0
 
 
 def test_most_clean_runs_have_no_jump() -> None:
@@ -132,7 +177,7 @@ def test_most_clean_runs_have_no_jump() -> None:
     jumps = 0
     for seed in range(20):
         y = usual(70, seed)
-        jumps += any(length_of_new_world(regime(y[:n])) for n in range(10, 71))
+        jumps += any(jump(regime(y[:n])) for n in range(10, 71))
     assert jumps <= 1
 
 
@@ -150,7 +195,7 @@ def test_the_unit_of_the_values_does_not_matter(unit: float, mean: float, after:
         },
     )
     scaled = regime(mean + unit * y, world=world)
-    assert length_of_new_world(scaled) == length_of_new_world(regime(y))
+    assert jump(scaled) == jump(regime(y))
     assert np.array_equal(faults(scaled), faults(regime(y)))
 
 
@@ -158,7 +203,7 @@ def test_warped_values_are_judged_by_what_their_world_describes() -> None:
     y = usual(40)
     y[-3:] -= 10.0
     logarithm = replace(WORLD, warp=Logarithm(1.0, 1e-9))
-    assert length_of_new_world(regime(np.exp(y), world=logarithm)) == 3
+    assert jump(regime(np.exp(y), world=logarithm)) == 3
 
 
 def test_a_world_of_one_term_drifts_as_a_whole() -> None:

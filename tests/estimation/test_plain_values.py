@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import heliotrope as ht
-from heliotrope.estimation.changes import Regime, length_of_new_world
+from heliotrope.estimation.changes import Regime, latest_change
 from heliotrope.estimation.results import Results
 from heliotrope.estimation.world import World
 from heliotrope.validation import Array
@@ -53,7 +53,8 @@ def test_results_that_agree_with_earlier_ones_at_their_place_are_no_jump(
     x = np.array([0.0, *np.linspace(0.4, 1.0, 26), 0.0, 0.0])
     y = np.array([-4.5, *np.zeros(26), later, later])
     results = Results(np.arange(29.0), x[:, None], y)
-    assert length_of_new_world(Regime(results, WORLD, 1.0)) == length
+    change = latest_change(Regime(results, WORLD, 1.0), [])
+    assert (0 if change is None else change.results) == length
 
 
 @pytest.mark.parametrize("seed", [1, 2])

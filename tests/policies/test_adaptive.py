@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -468,12 +469,61 @@ def test_after_an_outage_the_jump_before_it_still_counts() -> None:
     since = list[float]()
     for step in range(120):
         s = optimizer.ask()
-        level = 0.0 if step < 40 else -20.0 if 80 <= step < 90 else 20.0
+        level = 0.0 if step < 40 else 20.0
         hill = -((s.x[0] - 0.4) ** 2)
-        optimizer.tell(s, level + hill + 0.05 * rng.standard_normal())
+        value = level + hill + 0.05 * rng.standard_normal()
+        optimizer.tell(s, -20.0 if 80 <= step < 90 else value)
         since.append(agent_of(optimizer).knowledge.since)
     jump, outage = since[79], since[89]
     assert 39.0 <= jump <= 43.0
     assert 79.0 <= outage <= 83.0
     assert since[-1] == jump
     assert min(one.t for one in agent_of(optimizer).knowledge.latest) >= jump
+
+
+def played(optimizer: ht.Optimizer, levels: Sequence[float], places: Sequence[float]) -> list[int]:
+    """The number of the regime after each of 30 results for each level and place of the best."""
+    rng, numbers = np.random.default_rng(0), list[int]()
+    for level, best in zip(levels, places, strict=True):
+        for _ in range(30):
+            s = optimizer.ask()
+            value = level - 20.0 * (s.x[0] - best) ** 2
+            optimizer.tell(s, value + 0.05 * rng.standard_normal())
+            numbers.append(agent_of(optimizer).knowledge.number)
+    return numbers
+
+
+def test_regimes_that_return_are_known_again() -> None:
+    domain = ht.grid(40)
+    optimizer = ht.Optimizer(domain, ht.auto(domain), seed=0)
+    levels, places = (0.0, 30.0, -30.0) * 2, (0.2, 0.8, 0.5) * 2
+    numbers = np.reshape(played(optimizer, levels, places), (6, 30))
+    assert numbers[:, -1].tolist() == [1, 2, 3, 1, 2, 3]
+    assert (numbers[3:, 3:] == numbers[3:, -1:]).all()  # from the fourth result on
+    y = np.reshape(optimizer.history.y, (6, 30)) - np.array(levels)[:, None]
+    assert y[3:, 3:].min() > -1.0
+    assert agent_of(optimizer).faults(frozenset()) == frozenset()
+
+
+def test_a_saved_optimizer_remembers_its_regimes(tmp_path: Path) -> None:
+    domain = ht.grid(40)
+    optimizer = ht.Optimizer(domain, ht.auto(domain), seed=0)
+    played(optimizer, (0.0, 30.0, -30.0), (0.2, 0.8, 0.5))
+    optimizer.save(tmp_path / "saved.npz")
+    loaded = ht.Optimizer.load(tmp_path / "saved.npz")
+    assert len(agent_of(loaded).knowledge.remembered) == 2
+    again = [played(one, (0.0, 30.0), (0.2, 0.8)) for one in (optimizer, loaded)]
+    assert again[0] == again[1]
+    assert np.array_equal(optimizer.history.y, loaded.history.y)
+
+
+def test_a_peak_is_looked_at_beside_a_known_place_and_is_no_new_regime() -> None:
+    """A narrow peak, ten times as high as all before, is found late."""
+    domain, rng = ht.grid(60), np.random.default_rng(0)
+    optimizer = ht.Optimizer(domain, ht.auto(domain), seed=0)
+    for _ in range(80):
+        s = optimizer.ask()
+        value = np.sin(3.0 * s.x[0]) + 10.0 * np.exp(-(((s.x[0] - 0.65) / 0.06) ** 2))
+        optimizer.tell(s, value + 0.05 * rng.standard_normal())
+    assert agent_of(optimizer).knowledge.begun == 1
+    assert optimizer.history.y[-20:].mean() > 8.0

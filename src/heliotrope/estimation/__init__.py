@@ -8,11 +8,14 @@ tracking, policies estimate a :class:`Model` from their results again and again
 from typing import TYPE_CHECKING
 
 from heliotrope.estimation.changes import (
+    CONSIDERED as CONSIDERED,
+    Change as Change,
     Regime as Regime,
     contradicted as contradicted,
     faults as faults,
-    length_of_new_world as length_of_new_world,
-    length_of_return as length_of_return,
+    follows as follows,
+    is_placeholder as is_placeholder,
+    latest_change as latest_change,
 )
 from heliotrope.estimation.model import Model as Model, is_estimate_due as is_estimate_due
 from heliotrope.estimation.results import (

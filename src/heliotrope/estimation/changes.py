@@ -4,9 +4,8 @@ Hypotheses about the latest results are compared by their evidence.
 No change: each result follows from those before it, is a fault (an outlier of any size), or repeats
 the latest fault near its place. A repeat means that the function has changed there, to a value that
 this world may have.
-Jump: another world, around another mean, began with the latest m results.
-Return, only after a jump: the latest m results follow from those before the jump. The results
-between the jump and the return were an outage.
+New regime: another function, around another mean, began with the latest m results.
+Return: the latest m results follow from those of an earlier regime, whose clock stood still.
 
 Denied: a high value is believed when it comes, since nothing is known there. If it was a fault, it
 draws the search to its place, and makes the true values measured there look like faults.
@@ -21,7 +20,10 @@ P  the inverse of K. The value i has the error e_i = [P r]_i / P_ii given all ot
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from math import inf, log, pi
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -39,13 +41,15 @@ distance = lazy_module("scipy.spatial.distance")
 
 # The odds were chosen by benchmarks/faults.py with other seeds: docs/explanation/auto.md has the
 # variants.
-_LATEST = 64  # results that are considered
+CONSIDERED = 64  # latest results of a regime, in the search for a change
 _LONGEST = 24  # results since a jump, at most, when it is found
-_KNOWN = 8  # results before a jump, at least
-_JUMP = 10.0  # log odds against a jump before a result
-_RETURN, _LONGEST_RETURN = 5.0, 8  # log odds against a return; results after it, at most
+_KNOWN = 12  # results before a jump, at least
+_JUMP = 5.0  # log odds against a jump before a result
+_RETURN, _LONGEST_RETURN = 3.0, 8  # log odds against a return; results after it, at most
+_SPECIFIC = 1.0  # log odds of a return against a new regime
+_PLACEHOLDER = 3.0  # log odds against values that do not depend on their places
 _FAULT, _SCALE = 4.0, 3.0  # log odds against a fault, and its scale in deviations
-_CHANGED = 6.0  # log odds against the change of a place
+_CHANGED = 9.0  # log odds against the change of a place
 _TOGETHER = 0.5  # correlation at places that change together: about one length scale apart
 _SAME = 0.95  # correlation at places that count as one
 _AGREES = 2.0  # deviations of their difference between results at one place that agree
@@ -154,23 +158,61 @@ def faults(regime: Regime) -> NDArray[np.bool_]:
     return _filtered(_Values.of(regime)).faulty
 
 
-def length_of_new_world(regime: Regime) -> int:
-    """Number of the latest results that a jump separates from the earlier ones, or 0.
+class Change(NamedTuple):
+    """Another regime began with a number of the latest results.
 
-    One of them must be at a place of earlier ones, and differ from all of these: elsewhere, a high
-    value may just be a peak.
+    It is one of those that are remembered, at the position ``back``; None for a new one. A new one
+    is only supposed if ``check`` is not None: a value at the place of that result would tell.
     """
-    regime = regime.latest(_LATEST)
-    values = _Values.of(regime)
+
+    results: int
+    back: int | None = None
+    check: int | None = None
+
+
+def latest_change(current: Regime, remembered: Sequence[Regime]) -> Change | None:
+    """The most likely change of regime within the latest results; None if the regime goes on."""
+    current = current.latest(CONSIDERED)
+    values = _Values.of(current)
+    returns = [_return(values, current, before, i) for i, before in enumerate(remembered)]
+    gain, change = max(returns, key=itemgetter(0), default=(-inf, None))
+    return change if gain > 0.0 else _new(values, current.world)
+
+
+def _new(values: _Values, world: World) -> Change | None:
+    """A new regime with some of the latest results, if it is likely."""
     most = min(len(values.r) - _KNOWN, _LONGEST)
     if most < 2:
-        return 0
-    # backwards, so that the sum of the first m is that of the latest m
-    new = _around_another_mean(values.at(slice(None, -most - 1, -1)))
-    gain = np.cumsum(new) - _JUMP - _of_the_latest(_filtered(values).densities, most)
-    agrees = _agree(values, regime.world)
-    differs = [_differ_from_earlier(values, agrees, m) for m in range(1, most + 1)]
-    return _best_length(np.where(differs, gain, -inf), shortest=2)
+        return None
+    gain = _as_new(values, most) - _JUMP - _of_the_latest(_filtered(values).densities, most)
+    gain[0] = -inf  # a single value may be a fault
+    agrees = _agree(values, world)
+    likely = (int(m) + 1 for m in (-gain).argsort() if gain[m] > 0.0)
+    changes = (_compared(values, agrees, count) for count in likely)
+    return next((change for change in changes if change is not None), None)
+
+
+def _compared(values: _Values, agrees: NDArray[np.bool_], count: int) -> Change | None:
+    """The new regime of the latest results, compared with earlier ones at the same places.
+
+    More of them must differ from all of those than agree, and another must be apart from these:
+    elsewhere a high value may be a peak, and one place may change alone. Until then the regime is
+    only supposed.
+    """
+    earlier, latest = slice(None, -count), slice(-count, None)
+    at_place = values.correlations[latest, earlier] > _SAME
+    measured = at_place.any(axis=1)
+    agreed = (at_place & agrees[latest, earlier]).any(axis=1)
+    differing = measured & ~agreed
+    apart = values.correlations < _TOGETHER
+    if agreed.any() and agreed.sum() >= differing.sum():
+        return None
+    if apart[latest, latest][np.ix_(differing, ~agreed)].any():
+        return Change(count)
+    places = np.flatnonzero(apart[latest, earlier].all(axis=0))
+    if len(places):
+        return Change(count, check=int(places[-1]) - len(values.r))
+    return Change(count) if differing.any() else None
 
 
 def _agree(values: _Values, world: World) -> NDArray[np.bool_]:
@@ -181,26 +223,63 @@ def _agree(values: _Values, world: World) -> NDArray[np.bool_]:
     return np.asarray(np.square(difference) <= _AGREES**2 * variance)
 
 
-def _differ_from_earlier(values: _Values, agrees: NDArray[np.bool_], count: int) -> bool:
-    """Whether one of the latest results differs from all earlier ones at its place."""
-    at_place = values.correlations[-count:, :-count] > _SAME
-    agreed = at_place & agrees[-count:, :-count]
-    return bool((at_place.any(axis=1) & ~agreed.any(axis=1)).any())
+def _return(
+    values: _Values, current: Regime, before: Regime, position: int
+) -> tuple[float, Change]:
+    """The return of an earlier regime with some of the latest results, and its log odds.
 
-
-def length_of_return(before: Regime, since: Regime) -> int:
-    """Number of the latest results that follow from those before a jump, not from those since."""
-    before, since = before.latest(_LATEST), since.latest(_LATEST)
-    most = min(len(since.results.y) - 1, _LONGEST_RETURN)
+    They must follow from that regime better than a new one would make them likely.
+    """
+    most = min(len(values.r) - 1, _LONGEST_RETURN)
     if most < 1:
-        return 0
-    # a world that was learned from the few results since the jump may be too sure
+        return -inf, Change(0)
+    following = _following(before, current.results.at(slice(-most, None)))
+    back = np.cumsum(_filtered(following.at(slice(None, None, -1))).densities)
+    best, count = _best_length(back - _stay(values, most) - _RETURN)
+    best = min(best, float((back - _as_new(values, most))[count - 1]) - _SPECIFIC)
+    if best > 0.0:  # a world that was learned from the few results since may be too sure
+        as_before = _Values.of(current._replace(world=before.world))
+        best = min(best, float((back - _stay(as_before, most))[count - 1]) - _RETURN)
+    return best, Change(count, position)
+
+
+def _stay(values: _Values, most: int) -> Array:
+    """Log densities of the latest 1, 2, ... results, if the regime of all of them goes on."""
+    return _of_the_latest(_around_another_mean(values), most)
+
+
+def _as_new(values: _Values, most: int) -> Array:
+    """Log densities of the latest 1, 2, ... results, if they are the first ones of a regime."""
+    # backwards, so that the sum of the first m is that of the latest m
+    return np.cumsum(_around_another_mean(values.at(slice(None, -most - 1, -1))))
+
+
+def _following(before: Regime, later: Results) -> _Values:
+    """Later results, given those of an earlier regime, whose clock stood still in between."""
+    before = before.latest(CONSIDERED)
+    earlier = before.results
+    if not before.world.period:
+        earlier = replace(earlier, t=earlier.t + (later.t[0] - before.pace - earlier.t[-1]))
+    both = _Values.of(before._replace(results=earlier.followed_by(later)))
+    return _filtered(both, len(earlier.y)).rest
+
+
+def follows(before: Regime, since: Regime) -> bool:
+    """Whether results follow from those of an earlier regime, so that no new one began."""
+    since = since.latest(CONSIDERED)
     worlds = since, since._replace(world=before.world)
-    stay = [_of_the_latest(_around_another_mean(_Values.of(world)), most) for world in worlds]
-    both = before.results.followed_by(since.results.at(slice(-most, None)))
-    latest = _filtered(_Values.of(before._replace(results=both)), len(both.y) - most).rest
-    back = _filtered(latest.at(slice(None, None, -1))).densities
-    return _best_length(np.cumsum(back) - _RETURN - np.maximum(*stay), shortest=1)
+    alone = max(_around_another_mean(_Values.of(world)).sum() for world in worlds)
+    together = _filtered(_following(before, since.results)).densities.sum()
+    return bool(together > alone - _JUMP)
+
+
+def is_placeholder(regime: Regime) -> bool:
+    """Whether values are equal up to noise where the places would make them differ."""
+    values = _Values.of(regime)
+    noise = values.K.diagonal() - regime.world.mean_variance - regime.world.variance
+    equal = values._replace(K=np.diag(noise))
+    gain = _around_another_mean(equal).sum() - _around_another_mean(values).sum()
+    return bool(len(noise) == 1 or gain > _PLACEHOLDER)
 
 
 def _of_the_latest(densities: Array, most: int) -> Array:
@@ -281,10 +360,10 @@ def _log_normal(error: float, variance: float) -> float:
     return -0.5 * (error**2 / variance + log(2.0 * pi * variance))
 
 
-def _best_length(gain: Array, shortest: int) -> int:
-    """The number of latest results with the largest gain, from the shortest on; 0 if none gains."""
-    best = shortest - 1 + int(gain[shortest - 1 :].argmax())
-    return best + 1 if gain[best] > 0.0 else 0
+def _best_length(gain: Array) -> tuple[float, int]:
+    """The largest gain, and the number of latest results that it is for."""
+    best = int(gain.argmax())
+    return float(gain[best]), best + 1
 
 
 def contradicted(regime: Regime) -> Array:

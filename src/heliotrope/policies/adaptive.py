@@ -149,8 +149,20 @@ class AdaptiveAgent:
         """One of the choices: at first one apart from the others, then the inner agent's."""
         if self._is_first():
             return self._apart(choices, make_rng)
+        check = self._check(choices)
+        if check is not None:
+            return self._frame.place(check, choices)
         place = self._answer(t, choose, lambda: self._frame.places(self._apart(choices, make_rng)))
         return self._frame.place(place, choices)
+
+    def _check(self, choices: Choices) -> Places | None:
+        """The place whose value would show whether another regime began, unless it is open."""
+        check = self.knowledge.check
+        if check is None or any(np.array_equal(ask.place, check) for ask in self._open.values()):
+            return None
+        inside = self._frame.choices(choices)
+        near = inside.snap(check) if isinstance(inside, Box) else inside[inside == check]
+        return check if len(near) and np.allclose(near, check) else None
 
     def best(self, t: float, make_rng: RNGFactory) -> Places:
         place = self._answer(t, lambda inner, at: inner.agent.best(at, make_rng))

@@ -19,14 +19,17 @@ import numpy as np
 
 from heliotrope.domains import Domain, Places, coordinate_groups
 from heliotrope.estimation import (
+    CONSIDERED,
     FEWEST_WITH_FAULTS,
+    Change,
     Model,
     Regime,
     Results,
     contradicted,
+    follows,
     is_estimate_due,
-    length_of_new_world,
-    length_of_return,
+    is_placeholder,
+    latest_change,
     usual_noise,
 )
 from heliotrope.linalg import first_that_works, one_thread
@@ -39,7 +42,8 @@ from heliotrope.validation import Array
 _LATEST, _APART = 250, 150  # results kept: the latest ones, and older ones that lie apart
 _MOST = 600  # number of results that triggers the selection above
 _FEWEST_SINCE_A_JUMP = 2
-_REMEMBERED = 1000  # keys of results that were told in an outage
+_LABELLED = 1000  # keys of results that were told in an outage
+_REMEMBERED = 6  # regimes beside the current one
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,13 +61,12 @@ class CubeEvaluation:
 class Due:
     """A request for an estimate, made after ``told`` results, from those at ``since`` or later.
 
-    With ``back``, the world before the latest jump is back: the results before the jump count
-    again, and those between the jump and ``since``, of an outage, do not.
+    With ``back``, the number of an earlier regime, this one is back: its results count again.
     """
 
     told: int = 0
     since: float = -inf
-    back: bool = False
+    back: int = 0
 
 
 @dataclass(frozen=True)
@@ -119,69 +122,115 @@ class Estimation:
 
 
 @dataclass(frozen=True, eq=False)
+class Remembered:
+    """An earlier regime: its number, model, beginning, and the number and some of its results."""
+
+    number: int
+    model: Model
+    since: float
+    told: int
+    results: Sequence[CubeEvaluation]
+
+    @classmethod
+    def of(cls, knowledge: Knowledge) -> Remembered:
+        """The regime that is known."""
+        known = knowledge
+        return cls(known.number, known.model, known.since, known.told, known.latest)
+
+    def set_back(self, latest: float) -> Remembered:
+        """The same with all later times replaced by ``latest``."""
+        results = _set_back(self.results, latest)
+        return replace(self, since=min(self.since, latest), results=results)
+
+    def until(self, t: float) -> list[CubeEvaluation]:
+        """Its results on a clock of its own, which stood still since the last of them until t."""
+        if self.model.world.period:
+            return list(self.results)
+        later = t - self.model.pace - self.results[-1].t
+        return [replace(result, t=result.t + later) for result in self.results]
+
+
+@dataclass(frozen=True, eq=False)
 class Knowledge:
     """The model, and the results that it is estimated from.
 
     ``told`` counts the results since the latest jump or outage, dropped ones included; those that
     count there at first are the ones that were kept. ``since`` is the time of the latest jump.
-    ``before`` are results before it, from the time ``since_before`` on, and ``earlier`` is the
-    model of then. ``outage`` are the keys of results of outages. ``trouble`` says why an older
-    model than the latest one is in use; "" if it is not.
+    ``number`` is that of the regime since then, the latest of ``begun`` ones, or one that is back;
+    ``remembered`` are the others. A result at the place ``check`` would show whether another
+    regime began. ``outage`` are the keys of results of outages. ``trouble`` says
+    why an older model than the latest one is in use; "" if it is not.
     """
 
     model: Model = field(default_factory=Model)
     told: int = 0
     since: float = -inf
     latest: Sequence[CubeEvaluation] = ()  # in the order of their times
-    before: Sequence[CubeEvaluation] = ()
     due: Due | None = None
     outage: tuple[int, ...] = ()
-    earlier: Model | None = None
-    since_before: float = -inf
     trouble: str = ""
+    number: int = 1
+    begun: int = 1
+    remembered: tuple[Remembered, ...] = ()
+    check: Places | None = None
 
     def set_back(self, latest: float) -> Knowledge:
         """The same with all later times replaced by ``latest``."""
-        kept, before = (
-            [replace(result, t=min(result.t, latest)) for result in results]
-            for results in (self.latest, self.before)
-        )
-        since, since_before = min(self.since, latest), min(self.since_before, latest)
         due = None if self.due is None else replace(self.due, since=min(self.due.since, latest))
-        changed = replace(self, latest=kept, before=before, due=due)
-        return replace(changed, since=since, since_before=since_before)
+        remembered = tuple(regime.set_back(latest) for regime in self.remembered)
+        new = replace(self, due=due, since=min(self.since, latest), remembered=remembered)
+        return replace(new, latest=_set_back(self.latest, latest))
 
     def state(self) -> State:
         return {
             "model": _text(self.model.to_json()),
             "told": np.array(self.told),
             "since": np.array(self.since),
-            "since_before": np.array(self.since_before),
             "due": _text(None if self.due is None else due_as_json(self.due)),
             "outage": np.array(self.outage, dtype=np.int64),
-            "earlier": _text(None if self.earlier is None else self.earlier.to_json()),
             "trouble": _text(self.trouble),
+            "number": np.array([self.number, self.begun]),
+            "check": np.array([]) if self.check is None else self.check,
             **columns("latest", self.latest),
-            **columns("before", self.before),
+            **self._remembered_state(),
         }
+
+    def _remembered_state(self) -> State:
+        regimes = self.remembered
+        numbers = [(regime.number, regime.since, regime.told) for regime in regimes]
+        state: State = {"remembered": np.array(numbers).reshape(-1, 3)}
+        for i, regime in enumerate(regimes):
+            state[f"remembered/{i}/model"] = _text(regime.model.to_json())
+            state |= columns(f"remembered/{i}", regime.results)
+        return state
 
     @classmethod
     def restored(cls, state: State) -> Knowledge:
         """Read :meth:`state`."""
-        due, earlier, trouble = (
-            json.loads(state[name].tobytes()) for name in ("due", "earlier", "trouble")
+        due, trouble = (json.loads(state[name].tobytes()) for name in ("due", "trouble"))
+        number, begun = state["number"].tolist()
+        remembered = (
+            Remembered(
+                int(number),
+                Model.from_json(json.loads(state[f"remembered/{i}/model"].tobytes())),
+                since,
+                int(told),
+                evaluations(f"remembered/{i}", state),
+            )
+            for i, (number, since, told) in enumerate(state["remembered"].tolist())
         )
         return cls(
             Model.from_json(json.loads(state["model"].tobytes())),
             int(state["told"]),
             float(state["since"]),
             evaluations("latest", state),
-            evaluations("before", state),
             None if due is None else due_from_json(due),
             tuple(state["outage"].tolist()),
-            None if earlier is None else Model.from_json(earlier),
-            float(state["since_before"]),
             trouble,
+            number,
+            begun,
+            tuple(remembered),
+            state["check"] if len(state["check"]) else None,
         )
 
 
@@ -195,9 +244,14 @@ class Learner:
     def after(self, knowledge: Knowledge, result: CubeEvaluation) -> Knowledge:
         """What is known after a result, and whether an estimate is due."""
         latest, told = sorted([*knowledge.latest, result], key=attrgetter("t")), knowledge.told + 1
-        due = self._due(replace(knowledge, told=told), latest)
-        kept = latest if len(latest) <= _MOST else self._fewer(latest)
-        return replace(knowledge, told=told, latest=kept, due=due)
+        change, _ = first_that_works(
+            "The search for a change", lambda: self._change(knowledge, latest), lambda: None
+        )
+        new = replace(knowledge, told=told, latest=self._few(latest), check=None)
+        if change is not None and change.check is not None:
+            return replace(new, check=latest[change.check].place, due=_due_by_count(new))
+        due = None if change is None else _due_after(change, new, latest)
+        return replace(new, due=due or _due_by_count(new))
 
     def distrusted(self, knowledge: Knowledge) -> Knowledge:
         """What is known once a result contradicts the model: an estimate is due."""
@@ -207,28 +261,66 @@ class Learner:
         """The estimate that is due, or None."""
         if knowledge.due is None:
             return None
-        kept = self._fewer(_split(knowledge, knowledge.due)[0])
+        entered = self._entered(knowledge, knowledge.due)
+        kept = self._fewer(entered.latest)
         kept = [*self.fleet_results(replace(knowledge, latest=kept)), *kept]
-        model = (knowledge.earlier if knowledge.due.back else None) or knowledge.model
         keys, results = [result.key for result in kept], self._results(kept)
-        return Estimation(self._recipe, results, self._groups, model, knowledge.due, keys)
+        return Estimation(self._recipe, results, self._groups, entered.model, knowledge.due, keys)
 
     def updated(self, knowledge: Knowledge, update: Update) -> Knowledge:
         """What is known with a new model."""
-        due = update.due
-        latest, aside = _split(knowledge, due)
-        left = None if knowledge.due == due else knowledge.due
-        new = replace(knowledge, model=update.model, latest=self._fewer(latest), due=left)
-        new = replace(new, trouble=update.trouble)
-        if due.back:
-            outage = (*knowledge.outage, *(result.key for result in aside))[-_REMEMBERED:]
-            new = replace(new, told=len(latest), outage=outage, before=(), earlier=None)
-            return replace(new, since=knowledge.since_before, since_before=-inf)
-        if aside:
-            before = _surely_before(aside)
-            new = replace(new, told=len(latest), before=before, earlier=knowledge.model)
-            return replace(new, since=due.since, since_before=knowledge.since)
-        return new
+        left = None if knowledge.due == update.due else knowledge.due
+        new = self._entered(knowledge, update.due)
+        new = replace(new, latest=self._fewer(new.latest), model=update.model, due=left)
+        return replace(new, trouble=update.trouble)
+
+    def _entered(self, knowledge: Knowledge, due: Due) -> Knowledge:
+        """What is known in the regime that an estimate is for, with the model to start from."""
+        aside = [result for result in knowledge.latest if result.t < due.since]
+        later = [result for result in knowledge.latest if result.t >= due.since]
+        if due.since <= knowledge.since or not aside or not later:
+            return knowledge
+        regime = _remembered(knowledge, due.back)
+        if regime is not None:
+            return self._returned(knowledge, regime, aside, later)
+        left = Remembered.of(replace(knowledge, latest=_surely_before(aside)))
+        number = knowledge.begun + 1
+        new = replace(knowledge, latest=later, told=len(later), since=due.since)
+        new = replace(new, number=number, begun=number, model=Model())
+        return replace(new, remembered=(*knowledge.remembered, left)[-_REMEMBERED:])
+
+    def _returned(
+        self,
+        knowledge: Knowledge,
+        regime: Remembered,
+        aside: Sequence[CubeEvaluation],
+        later: Sequence[CubeEvaluation],
+    ) -> Knowledge:
+        """What is known in an earlier regime that is back.
+
+        If what was between follows from it, it never ended. If that does not depend on the places,
+        it was an outage. Otherwise the clock of the regime stood still.
+        """
+        others = tuple(other for other in knowledge.remembered if other is not regime)
+        new = replace(
+            knowledge,
+            latest=[*regime.results, *later],
+            told=regime.told + knowledge.told - len(aside),
+            since=regime.since,
+            number=regime.number,
+            model=regime.model,
+            remembered=others,
+        )
+        between = self._regime(aside, regime.model)
+        if follows(self._regime(regime.results, regime.model), between):
+            told = regime.told + knowledge.told
+            return replace(new, latest=[*regime.results, *knowledge.latest], told=told)
+        if is_placeholder(between):
+            keys = (*knowledge.outage, *(result.key for result in aside))
+            return replace(new, outage=keys[-_LABELLED:])
+        left = Remembered.of(replace(knowledge, latest=aside))
+        new = replace(new, latest=[*regime.until(later[0].t), *later], since=later[0].t)
+        return replace(new, remembered=(*others, left)[-_REMEMBERED:])
 
     def contradictions(self, knowledge: Knowledge) -> dict[int, Precision]:
         """The precision of results that later ones contradict, by their position."""
@@ -258,48 +350,21 @@ class Learner:
         t = latest[0].t if latest else 0.0
         return [CubeEvaluation(t, place[None], y, Precision(v)) for place, y, v in rows]
 
-    def _due(self, knowledge: Knowledge, latest: Sequence[CubeEvaluation]) -> Due | None:
-        change, _ = first_that_works(
-            "The search for a change", lambda: self._change(knowledge, latest), lambda: None
-        )
-        if change is not None:
-            return change
-        if knowledge.due is None and is_estimate_due(knowledge.told):
-            return Due(knowledge.told, knowledge.since)
-        return knowledge.due
-
-    def _change(self, knowledge: Knowledge, latest: Sequence[CubeEvaluation]) -> Due | None:
-        """The estimate that a return or a jump requests, or None."""
-        back = self._return(knowledge, latest)
-        if back is not None:
-            return Due(knowledge.told, back, back=True)
-        since = self._jump(knowledge, latest)
-        return None if since is None else Due(knowledge.told, since)
-
-    def _return(self, knowledge: Knowledge, latest: Sequence[CubeEvaluation]) -> float | None:
-        """The time of the first result after an outage, or None."""
-        if knowledge.earlier is None or not knowledge.before:
-            return None
-        before = self._regime(knowledge.before, knowledge.earlier)
-        count = length_of_return(before, self._regime(latest, knowledge.model))
-        return latest[-count].t if count else None
-
-    def _jump(self, knowledge: Knowledge, latest: Sequence[CubeEvaluation]) -> float | None:
-        """The time of the first result of a new world, or None.
-
-        A jump is stored as a time, so results at the time of the last one before it stay with
-        the earlier world.
-        """
+    def _change(self, knowledge: Knowledge, latest: Sequence[CubeEvaluation]) -> Change | None:
+        """The change of regime that the latest results show, or None."""
         if knowledge.model == Model():  # nothing was estimated yet
             return None
-        count = length_of_new_world(self._regime(latest, knowledge.model))
-        if not count:
-            return None
-        later = [result.t for result in latest[-count:] if result.t > latest[-count - 1].t]
-        return later[0] if len(later) >= _FEWEST_SINCE_A_JUMP else None
+        current = self._regime(latest, knowledge.model)
+        remembered = (
+            self._regime(one.results[-CONSIDERED:], one.model) for one in knowledge.remembered
+        )
+        return latest_change(current, list(remembered))
 
     def _regime(self, evaluations: Sequence[CubeEvaluation], model: Model) -> Regime:
         return Regime(self._results(evaluations), model.world, model.pace)
+
+    def _few(self, latest: Sequence[CubeEvaluation]) -> Sequence[CubeEvaluation]:
+        return latest if len(latest) <= _MOST else self._fewer(latest)
 
     def _fewer(self, kept: Sequence[CubeEvaluation]) -> list[CubeEvaluation]:
         if len(kept) <= _LATEST + _APART:
@@ -310,6 +375,28 @@ class Learner:
         points = self._domain.at(np.concatenate([evaluation.place for evaluation in kept]))
         t, y = np.array([(evaluation.t, evaluation.y) for evaluation in kept]).T
         return Results(t, points, y, noise_of(kept))
+
+
+def _due_by_count(knowledge: Knowledge) -> Due | None:
+    if knowledge.due is None and is_estimate_due(knowledge.told):
+        return Due(knowledge.told, knowledge.since)
+    return knowledge.due
+
+
+def _due_after(
+    change: Change, knowledge: Knowledge, latest: Sequence[CubeEvaluation]
+) -> Due | None:
+    """The estimate that a change requests, or None.
+
+    A change is stored as a time, so results at the time of the last one before it stay with
+    the earlier regime.
+    """
+    if change.back is not None:
+        number = knowledge.remembered[change.back].number
+        return Due(knowledge.told, latest[-change.results].t, number)
+    earlier = latest[-change.results - 1].t
+    later = [result.t for result in latest[-change.results :] if result.t > earlier]
+    return Due(knowledge.told, later[0]) if len(later) >= _FEWEST_SINCE_A_JUMP else None
 
 
 def _contradictions(recipe: Recipe, results: Results, model: Model) -> dict[int, Precision]:
@@ -325,13 +412,14 @@ def _contradictions(recipe: Recipe, results: Results, model: Model) -> dict[int,
     return {int(i): Precision(float(variances[i])) for i in np.flatnonzero(~np.isnan(variances))}
 
 
-def _split(knowledge: Knowledge, due: Due) -> tuple[list[CubeEvaluation], list[CubeEvaluation]]:
-    """The results that count once an estimate is known, and the latest ones that no longer do."""
-    if due.since <= knowledge.since and not due.back:
-        return list(knowledge.latest), []
-    later = [result for result in knowledge.latest if result.t >= due.since]
-    aside = [result for result in knowledge.latest if result.t < due.since]
-    return [*knowledge.before, *later] if due.back else later, aside
+def _set_back(results: Sequence[CubeEvaluation], latest: float) -> list[CubeEvaluation]:
+    """Results with all later times replaced by ``latest``."""
+    return [replace(result, t=min(result.t, latest)) for result in results]
+
+
+def _remembered(knowledge: Knowledge, number: int) -> Remembered | None:
+    """The remembered regime of a number, or None."""
+    return next((one for one in knowledge.remembered if one.number == number), None)
 
 
 def _surely_before(aside: Sequence[CubeEvaluation]) -> Sequence[CubeEvaluation]:
@@ -343,12 +431,12 @@ def _surely_before(aside: Sequence[CubeEvaluation]) -> Sequence[CubeEvaluation]:
 def due_as_json(due: Due) -> dict[str, Any]:
     """A due estimate as JSON; without ``since``, all results count."""
     since = {} if np.isinf(due.since) else {"since": due.since}
-    return {"told": due.told, **since, **({"back": True} if due.back else {})}
+    return {"told": due.told, **since, **({"back": due.back} if due.back else {})}
 
 
 def due_from_json(data: Mapping[str, Any]) -> Due:
     """Read the output of :func:`due_as_json`."""
-    return Due(int(data["told"]), float(data.get("since", -inf)), data.get("back") is True)
+    return Due(int(data["told"]), float(data.get("since", -inf)), int(data.get("back", 0)))
 
 
 def columns(name: str, evaluations: Iterable[CubeEvaluation]) -> State:
