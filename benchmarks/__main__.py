@@ -1,9 +1,9 @@
 """Run the benchmarks and print a table: ``python -m benchmarks`` or ``python -m benchmarks speed``.
 
 Benchmarks that take long, or need an idle machine and a database server, run only by name:
-``python -m benchmarks boxes adapters sums noise changes auto faults calibration fleets long
-storage leases hostile service crashes startup plain same live_limits live_gain live_moves live_hold
-live_tables``. ``plain`` and ``same`` take ``--worlds`` and ``--seed``.
+``python -m benchmarks boxes adapters sums noise changes auto faults returns servers calibration
+fleets long storage leases hostile service crashes startup plain same live_limits live_gain
+live_moves live_hold live_tables``. ``plain`` and ``same`` take ``--worlds`` and ``--seed``.
 
 ``python -m benchmarks traces`` and ``python -m benchmarks step`` compare the working tree with its
 parent, or with ``--against REV``: what it asks and believes, and what a step costs.
