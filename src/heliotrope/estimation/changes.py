@@ -1,4 +1,4 @@
-"""Results that a world does not explain: faults, jumps, returns, and results that later ones deny.
+"""Changes of regime, faults, and values that later ones contradict, weighed by their evidence.
 
 Hypotheses about the latest results are compared by their evidence.
 No change: each result follows from those before it, is a fault (an outlier of any size), or repeats
@@ -153,7 +153,7 @@ class _Filtered(NamedTuple):
     rest: _Values
 
 
-def faults(regime: Regime) -> NDArray[np.bool_]:
+def surprising(regime: Regime) -> NDArray[np.bool_]:
     """Which results (n,) do not follow from those before them."""
     return _filtered(_Values.of(regime)).faulty
 
