@@ -17,10 +17,10 @@ from heliotrope.estimation import (
     Results,
     World,
     contradicted,
-    faults,
     follows,
     is_placeholder,
     latest_change,
+    surprising,
 )
 from heliotrope.estimation.changes import _filtered, _Values
 from heliotrope.validation import Array
@@ -77,7 +77,7 @@ def test_a_fault_has_its_own_density_and_says_nothing_of_others() -> None:
     y = usual(30)
     y[12] = 40.0
     one = regime(y)
-    assert np.flatnonzero(faults(one)).tolist() == [12]
+    assert np.flatnonzero(surprising(one)).tolist() == [12]
     kept = np.delete(np.arange(30), 12)
     expected = multivariate_normal(np.zeros(29), one.residuals().K[np.ix_(kept, kept)]).logpdf(
         y[kept]
@@ -90,7 +90,7 @@ def test_a_fault_has_its_own_density_and_says_nothing_of_others() -> None:
 @pytest.mark.parametrize("size", [-1e6, -30.0, -10.0, 10.0, 30.0, 1e6])
 def test_one_far_value_is_a_fault_and_no_jump(size: float) -> None:
     one = regime(np.append(usual(30), size))
-    assert faults(one)[-1]
+    assert surprising(one)[-1]
     assert jump(one) == 0
 
 
@@ -114,7 +114,7 @@ def test_a_place_that_changes_is_no_new_world() -> None:
     y, x = usual(40), np.resize(PLACES, 40)
     y -= y[x == 0.5].mean() - 1.5
     one = regime(np.append(y, [-0.5] * 6), np.append(x, [0.5] * 6))
-    assert faults(one)[-6:].all()
+    assert surprising(one)[-6:].all()
     assert jump(one) == 0
 
 
@@ -196,7 +196,7 @@ def test_the_unit_of_the_values_does_not_matter(unit: float, mean: float, after:
     )
     scaled = regime(mean + unit * y, world=world)
     assert jump(scaled) == jump(regime(y))
-    assert np.array_equal(faults(scaled), faults(regime(y)))
+    assert np.array_equal(surprising(scaled), surprising(regime(y)))
 
 
 def test_warped_values_are_judged_by_what_their_world_describes() -> None:

@@ -12,10 +12,10 @@ from heliotrope.estimation.changes import (
     Change as Change,
     Regime as Regime,
     contradicted as contradicted,
-    faults as faults,
     follows as follows,
     is_placeholder as is_placeholder,
     latest_change as latest_change,
+    surprising as surprising,
 )
 from heliotrope.estimation.model import Model as Model, is_estimate_due as is_estimate_due
 from heliotrope.estimation.results import (

@@ -1,4 +1,4 @@
-"""Results that a world does not explain: faults, jumps, returns, and results that later ones deny.
+"""Changes of regime, faults, and values that later ones contradict, weighed by their evidence.
 
 Hypotheses about the latest results are compared by their evidence.
 No change: each result follows from those before it, is a fault (an outlier of any size), or repeats
@@ -44,7 +44,7 @@ distance = lazy_module("scipy.spatial.distance")
 CONSIDERED = 64  # latest results of a regime, in the search for a change
 _LONGEST = 24  # results since a jump, at most, when it is found
 _KNOWN = 12  # results before a jump, at least
-_JUMP = 5.0  # log odds against a jump before a result
+_JUMP = 7.0  # log odds against a jump before a result
 _RETURN, _LONGEST_RETURN = 3.0, 8  # log odds against a return; results after it, at most
 _SPECIFIC = 1.0  # log odds of a return against a new regime
 _PLACEHOLDER = 3.0  # log odds against values that do not depend on their places
@@ -153,7 +153,7 @@ class _Filtered(NamedTuple):
     rest: _Values
 
 
-def faults(regime: Regime) -> NDArray[np.bool_]:
+def surprising(regime: Regime) -> NDArray[np.bool_]:
     """Which results (n,) do not follow from those before them."""
     return _filtered(_Values.of(regime)).faulty
 

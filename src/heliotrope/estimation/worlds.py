@@ -19,7 +19,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from heliotrope.estimation.changes import Regime, faults
+from heliotrope.estimation.changes import Regime, surprising
 from heliotrope.estimation.model import Model
 from heliotrope.estimation.results import FEWEST_WITH_FAULTS, Results
 from heliotrope.estimation.sum_fit import Fit, Found
@@ -118,8 +118,8 @@ def _may_be_faults(results: Results, before: World | None, fit: Fit) -> NDArray[
         return far
     if before is None or before.results < FEWEST_WITH_FAULTS:
         return np.zeros_like(far)
-    surprising = faults(Regime(results, before, results.pace))
-    return np.asarray(surprising & (np.mean(surprising) <= _MOST_FAULTS))
+    far = surprising(Regime(results, before, results.pace))
+    return np.asarray(far & (np.mean(far) <= _MOST_FAULTS))
 
 
 def _far_from_most(y: Array) -> NDArray[np.bool_]:
